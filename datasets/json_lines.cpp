@@ -1,6 +1,7 @@
 #include "datasets/json_lines.h"
 
 #include "bson/json.h"
+#include "datasets/utf8.h"
 
 namespace datasets {
 
@@ -25,7 +26,7 @@ std::optional<bson::Document> JsonLines::next() {
       complain("the line is too long");
       continue;
     }
-    auto document = bson::from_json(*line);
+    auto document = bson::from_json(to_utf8(*line));
     if (document.ok()) return std::move(document).value();
     complain(document.failure().message);
   }

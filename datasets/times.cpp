@@ -2,6 +2,7 @@
 
 #include <date/date.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -19,8 +20,40 @@ struct Moment {
   minutes offset{0};  // east of UTC
 };
 
+bool are_digits(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// "+02", "+0200", "-07:00"; the library negates a number that it hasn't read where another text begins with a "-".
+bool is_zone(std::string_view text) {
+  const std::string_view digits = text.substr(1);
+  if (digits.size() == 5) return are_digits(digits.substr(0, 2)) && digits[2] == ':' && are_digits(digits.substr(3));
+  return (digits.size() == 2 || digits.size() == 4) && are_digits(digits);
+}
+
+// Returns what begins with a "+", or with the "-" behind the two of the date.
+std::optional<std::string_view> zone_in(std::string_view text) {
+  int signs = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '+' || (text[at] == '-' && ++signs == 3)) return text.substr(at);
+  }
+  return std::nullopt;
+}
+
+// The library converts numbers of seconds to integers, however large they are.
+bool has_long_number(std::string_view text) {
+  constexpr size_t whole_max = 4, fraction_max = 18;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find_first_not_of("0123456789", at), text.size());
+    if (end - at > (at > 0 && text[at - 1] == '.' ? fraction_max : whole_max)) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
 // Reads all of `text` by a format of date::from_stream; nullopt where they don't match or something is left.
 std::optional<Moment> read(const std::string& format, std::string_view text) {
+  if (has_long_number(text)) return std::nullopt;
   std::istringstream in{std::string(text)};
   date::fields<std::chrono::nanoseconds> fields;
   Moment moment;
@@ -43,6 +76,7 @@ std::optional<int64_t> epoch_ms(const Moment& moment) {
 
 // "+0200", "-07:00"
 std::optional<minutes> numbered_zone(std::string_view word) {
+  if (!is_zone(word)) return std::nullopt;
   for (const char* format : {"%z", "%Ez"}) {
     if (const auto zone = read(format, word)) return zone->offset;
   }
@@ -95,8 +129,10 @@ int whole_year(int year) {
 }  // namespace
 
 std::optional<int64_t> parse_iso8601(std::string_view text) {
+  if (const auto zone = zone_in(text); zone && !is_zone(*zone)) return std::nullopt;
+  constexpr size_t date_bytes = 10;
   std::string moment(text);
-  if (moment.size() > 10 && moment[10] == ' ') moment[10] = 'T';
+  if (moment.size() > date_bytes && moment[date_bytes] == ' ') moment[date_bytes] = 'T';
   for (const char* clock : {"T%T", "T%R", ""}) {
     for (const char* zone : {"Z", "", "%Ez", "%z"}) {
       if (const auto found = read(std::string("%F") + clock + zone, moment)) return epoch_ms(*found);

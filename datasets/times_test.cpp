@@ -17,8 +17,8 @@ TEST_CASE("ISO 8601 moments") {
   CHECK(parse_iso8601("2014-01-22T01:56+0530") == 1390335960000);
   CHECK(parse_iso8601("9999-12-31T23:59:59.999Z") == 253402300799999);
   CHECK(parse_iso8601("0001-01-01T00:00:00Z") == -62135596800000);
-  for (const char* bad :
-       {"", "2009", "2009-13-01T00:00:00Z", "2009-02-30", "2009-08-30T10:61:00Z", "2009-08-30T10:40:19Zulu", "today"})
+  for (const char* bad : {"", "2009", "2009-13-01T00:00:00Z", "2009-02-30", "2009-08-30T10:61:00Z", "2009-08-30T10:40:19Zulu",
+                          "today", "2009-08-30T10:40:19-0w00", "2009-08-3-", "2009-08-30T10:40:888888888888888888888Z"})
     CHECK(!parse_iso8601(bad));
 }
 
@@ -36,6 +36,7 @@ TEST_CASE("mail dates as they are found") {
   CHECK(parse_mail_date("29 August 2000 9:11 +05:30") == parse_iso8601("2000-08-29T03:41:00Z"));
   CHECK(parse_mail_date("Sept 9 14:25:20 UT 1999") == parse_iso8601("1999-09-09T14:25:20Z"));
   CHECK(parse_mail_date("Fri, 2 Jan 104 14:25:20 (a (nested) comment)") == parse_iso8601("2004-01-02T14:25:20Z"));
+  CHECK(parse_mail_date("Fri, 2 Jan 2004 14:25 -0w00") == parse_iso8601("2004-01-02T14:25:00Z"));
   for (const char* bad : {"", "yesterday", "Fri, 32 Jan 2004 10:00:00", "Fri Jan 2004", "12:00"}) CHECK(!parse_mail_date(bad));
 }
 

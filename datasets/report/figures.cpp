@@ -14,11 +14,6 @@ using replay::bytes_text;
 using replay::duration_text;
 using replay::grouped;
 
-// A saved report may say anything; what can't be a count is written as "-".
-std::string count_text(double value) {
-  constexpr double end = 18446744073709551616.0;
-  return value >= 0 && value < end ? grouped(static_cast<uint64_t>(value)) : "-";
-}
 std::string ratio_text(double value) {
   return value > 0 ? fmt::format("{:.2f}x", value) : "-";
 }
@@ -94,6 +89,11 @@ bool has(bson::DocumentView report, std::string_view path) {
 std::string text(bson::DocumentView report, std::string_view path) {
   const bson::ValueView value = bson::value_at(report, path);
   return value.is_string() ? std::string(value.as_string()) : std::string();
+}
+
+std::string count_text(double value) {
+  constexpr double end = 18446744073709551616.0;  // 2^64
+  return value >= 0 && value < end ? grouped(static_cast<uint64_t>(value)) : "-";
 }
 
 std::string micros_text(double micros) {

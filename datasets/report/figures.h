@@ -30,6 +30,8 @@ std::vector<Section> sections(bson::DocumentView report, const bson::Document* b
 // Says in one sentence what the run showed: how much was stored in how many bytes, how fast, and whether all came back.
 std::string meaning(bson::DocumentView report);
 
+// A saved report may say anything; what can't be a count is written as "-".
+std::string count_text(double value);
 std::string micros_text(double micros);  // "850 µs", "12.4 ms"
 
 }  // namespace datasets::report

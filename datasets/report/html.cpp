@@ -162,8 +162,7 @@ std::string tables(bson::DocumentView report, const bson::Document* beside) {
 
 std::string as_html(bson::DocumentView report, const bson::Document* beside) {
   using replay::bytes_text;
-  using replay::grouped;
-  auto count = [&](const char* path) { return grouped(static_cast<uint64_t>(std::max(0.0, number(report, path)))); };
+  auto count = [&](const char* path) { return count_text(number(report, path)); };
   std::string out = "<h1>Replay of " + escaped(text(report, "source")) + "</h1>";
   out += "<p class=\"meaning\">" + escaped(meaning(report)) + "</p>";
   out += "<p class=\"about\">" + escaped(text(report, "kind")) + ", " + escaped(text(report, "order")) + " order, trace " +
