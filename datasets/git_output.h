@@ -1,4 +1,4 @@
-// What the `git` program prints, taken apart: a log of the files that commits wrote, and the contents of these files.
+// GitLog and GitBlobs read what the `git` program prints: a log of the files that commits wrote, and the contents of these files.
 #pragma once
 
 #include <memory>
